@@ -61,6 +61,7 @@ PREDICTIONS = FOLDER / "predictions.json"  # with scores, to the last bit
 # options of `partwise train`, by the name of the file
 TRAINED = {
     "sequence": ("tag", "--scheme BIO --boundary --min-count 2"),
+    "sequence-sparse": ("tag", "--preset window --scheme BIO"),
     "sequence-hashed": ("tag", "--hash-bits 6 --order 2 --loss log"),
     "sequence-rows": ("tag", "--kernel poly:degree=2 --budget 20"),
     "sequence-annotated": (

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from safetensors.numpy import load_file
 
 import frozen
 from partwise.outputs.registry import file_modules
@@ -37,6 +38,14 @@ def assert_same(found, known):
         assert found == pytest.approx(known, rel=1e-12, abs=1e-12)
     else:
         assert found == known
+
+
+def test_both_forms_of_weights_are_frozen():
+    forms = {
+        "place" in load_file(frozen.FOLDER / f"{name}.model")
+        for name in ("sequence", "sequence-sparse")
+    }
+    assert forms == {False, True}
 
 
 def test_every_kind_of_file_is_frozen():

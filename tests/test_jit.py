@@ -152,3 +152,33 @@ def test_garbage_is_collected_as_before_after_a_compilation():
             function(None)
     assert set(meanwhile) == {100_000}
     assert gc.get_threshold() == before
+
+
+TWO_FUNCTIONS = """
+import sys
+import numba
+from partwise import jit
+jit.PATIENCE = float(sys.argv[1])
+if len(sys.argv) > 2:
+    jit.announce_compilation(lambda text: print("asked:", text))
+numba.njit(lambda x: x + 1)(2)
+numba.njit(lambda x: x + 2)(2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("patience", "asked", "out", "err"),
+    [
+        ("inf", False, "", ""),
+        ("0", False, "", "compiling … (first run only)\n"),
+        ("inf", True, "asked: compiling … (first run only)\n", ""),
+    ],
+)
+def test_long_compilation_is_told_once(patience, asked, out, err):
+    done = subprocess.run(
+        [sys.executable, "-c", TWO_FUNCTIONS, patience, *(["asked"] if asked else [])],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (done.stdout, done.stderr) == (out, err)

@@ -123,6 +123,35 @@ def test_dense_features_and_integer_labels(tmp_path):
     assert back.structure.cost == "normalized" and back.structure.transitions is None
 
 
+def sparse_model() -> SequenceModel:
+    """The small model with four weights that are not zero."""
+    model = small_model()
+    model.weights[3:-1] = 0.0
+    return model
+
+
+@pytest.fixture(scope="module")
+def sparse(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("model") / "sparse.partwise"
+    save_model(sparse_model(), path)
+    return path
+
+
+def test_zeros_among_weights_take_no_room(saved, sparse):
+    arrays = load_tensors(sparse.read_bytes())
+    assert "weights" not in arrays and arrays["place"].tolist() == [0, 1, 2, 56]
+    assert sparse.stat().st_size < saved.stat().st_size - 8 * 40
+    back = load_model(sparse)
+    assert np.array_equal(back.weights, sparse_model().weights)
+    table = Table.from_sequences(SENTENCES)
+    assert back.predict(table) == sparse_model().predict(table)
+
+
+def test_few_zeros_do_not_change_the_form(saved):
+    """A weight with its place takes more room than a weight."""
+    assert {"place", "weight"}.isdisjoint(load_tensors(saved.read_bytes()))
+
+
 @pytest.mark.parametrize("hash_bits", [None, 4])
 def test_dict_features(tmp_path, hash_bits):
     X = [[{"w": "a", "n": 2}, {"w": "b"}]]
@@ -303,6 +332,29 @@ ATTACKS = {
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_hostile_content_gets_one_sentence(saved, tmp_path, attack):
     message = refused(tamper(saved, tmp_path / "m", ATTACKS[attack]))
+    assert "copy or train it again" in message
+
+
+SPARSE_ATTACKS = {
+    "place of no weight": change("place", lambda a: a.__setitem__(-1, 57)),
+    "place below zero": change("place", lambda a: a.__setitem__(0, -1)),
+    "places that fall": change("place", lambda a: a.__setitem__(1, 0)),
+    "places without weights": lambda document, arrays: arrays.pop("weight"),
+    "weights without places": lambda document, arrays: arrays.pop("place"),
+    "more places than weights": put("weight", np.zeros(3)),
+    "NaN": change("weight", lambda a: a.__setitem__(0, np.nan)),
+    "weight of 1e308": change("weight", lambda a: a.__setitem__(0, 1e308)),
+    "long places": put("place", np.arange(4)),
+    "weights for all memory": setting(
+        "featurizer",
+        {"kind": "columns.v1", "templates": ["word[0]"], "hash_bits": 30},
+    ),
+}
+
+
+@pytest.mark.parametrize("attack", SPARSE_ATTACKS)
+def test_hostile_sparse_weights_get_one_sentence(sparse, tmp_path, attack):
+    message = refused(tamper(sparse, tmp_path / "m", SPARSE_ATTACKS[attack]))
     assert "copy or train it again" in message
 
 

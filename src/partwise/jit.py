@@ -17,6 +17,7 @@ import atexit
 import functools
 import gc
 import hashlib
+import logging
 import os
 import re
 import shutil
@@ -41,6 +42,8 @@ COMPILED = re.compile(
 PLAIN = ("objective.py",)  # has functions that kernels call, and imports none of these
 VERSIONS = 4  # of the package that are kept, and others that are in use
 IN_USE = 14 * 24 * 3600.0  # seconds since a version was last used
+PATIENCE = 2.0  # seconds of compilation of which nobody is told
+ANNOUNCEMENT = "compiling … (first run only)"
 
 
 def njit(**options: Any) -> Callable[[Any], Any]:
@@ -161,11 +164,14 @@ class KernelCache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was compiled, or None; also where files are damaged."""
+        _clock.begin()
         try:
             return super().load_overload(sig, target_context)
         except Exception as error:
             self._give_up(error)
             return None
+        finally:
+            _clock.end()
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Store what was compiled, if possible."""
@@ -185,7 +191,14 @@ class KernelCache(FunctionCache):
 
 
 class _Clock(event.Listener):
-    """The intervals in which numba compiles, and a line to show before the first.
+    """The intervals in which numba compiles or loads code, and a line to show once.
+
+    A first fit compiles for up to a minute, in which nothing else happens. Where nobody
+    has asked for the line, it goes to the logger ``partwise`` after `PATIENCE` seconds:
+    without any configuration Python shows messages of the level ``WARNING`` on standard
+    error, and a program can silence or redirect them by the name of the logger. A
+    warning of `warnings` would say that the caller did something wrong, and end the fit
+    where warnings are errors.
 
     Numba makes millions of objects that refer to each other and live on. Python looks
     through all of them for garbage whenever 700 have been added, which is a sixth of
@@ -199,11 +212,23 @@ class _Clock(event.Listener):
         self.intervals: list[tuple[float, float]] = []
         self.show: Callable[[str], Any] | None = None
         self.is_announced = False
+        self.compiled = 0.0  # seconds, without those of loading alone
 
     def on_start(self, event: Any) -> None:
-        if self.show is not None and not self.is_announced:
+        self.begin()
+        waited = self.compiled + time.perf_counter() - self.began
+        if not self.is_announced and (self.show is not None or waited >= PATIENCE):
             self.is_announced = True
-            self.show("compiling … (first run only)")
+            (self.show or logging.getLogger("partwise").warning)(ANNOUNCEMENT)
+
+    def on_end(self, event: Any) -> None:
+        began = self.began
+        self.end()
+        if not self.depth:
+            self.compiled += self.intervals[-1][1] - began
+
+    def begin(self) -> None:
+        """Compilation begins, or that of a function within it, or loading."""
         if not self.depth:
             self.began = time.perf_counter()
             self.threshold = gc.get_threshold()
@@ -211,7 +236,8 @@ class _Clock(event.Listener):
                 gc.set_threshold(100_000, *self.threshold[1:])
         self.depth += 1
 
-    def on_end(self, event: Any) -> None:
+    def end(self) -> None:
+        """What began last ends."""
         self.depth -= 1
         if not self.depth:
             gc.set_threshold(*self.threshold)
@@ -223,7 +249,7 @@ event.register("numba:compile", _clock)
 
 
 def compile_seconds(begin: float, end: float) -> float:
-    """Seconds of an interval during which numba compiled.
+    """Seconds of an interval during which numba compiled, or loaded what it had.
 
     Parameters
     ----------
@@ -239,7 +265,8 @@ def announce_compilation(show: Callable[[str], Any]) -> None:
     """Show a line when numba begins to compile, once in a process.
 
     Numba's event comes after the look into the disk cache, so the line is shown exactly
-    when code is compiled.
+    when code is compiled. Without a call of this function it is logged, and only when
+    compilation takes more than two seconds.
 
     Parameters
     ----------

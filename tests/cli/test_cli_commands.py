@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from functools import partial
 from types import SimpleNamespace
 
@@ -15,10 +16,12 @@ import pytest
 from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
+from partwise import SequenceTagger
 from partwise.certificate import Certificate
-from partwise.cli import main
+from partwise.cli import main, progress
 from partwise.cli.output import percent
 from partwise.cli.progress import GapBar
+from partwise.cli.warning_lines import warning_lines
 from partwise.datasets import toy_entities
 from partwise.model_file import load_model, save_model
 from partwise.outputs.custom.model import WeightsModel
@@ -42,7 +45,10 @@ def test_train_tells_its_certificate_as_json(trained, toys):
     assert set(answer) == {
         "certificate", "seconds", "n_examples", "n_features", "model", "dev",
     }  # fmt: skip
-    assert set(answer["seconds"]) == {"read", "features", "solve", "compile", "total"}
+    parts = dict(answer["seconds"])
+    total = parts.pop("total")
+    assert " ".join(parts) == "read features solve save evaluate report compile"
+    assert sum(parts.values()) == pytest.approx(total) and min(parts.values()) >= 0
     certificate = answer["certificate"]
     assert certificate["dual"] <= certificate["primal"]
     assert certificate["relative_gap"] <= 0.01 and certificate["exact_oracle"]
@@ -282,7 +288,7 @@ def wrong_planes(info, arrays):
         (claim("primal", 1.0), "primal"),
         (claim("dual", 1e6), "dual"),
         (claim("data_bound", 0.0), "data bound"),
-        (scale("weights", 1.1), "primal"),
+        (scale("weight", 1.1), "primal"),
         (scale("support/alpha", 2.0), "largest S/c"),
         (scale("support/alpha", 0.5), "dual"),
         (scale("support/alpha", -1.0), "smallest α"),
@@ -407,18 +413,55 @@ def test_ctrl_c_keeps_the_best_model_so_far(toys, tmp_path):
     assert os.listdir(tmp_path) == ["m"]
 
 
-def test_progress_is_a_line_whenever_iterations_double(capsys):
+@pytest.fixture
+def clock(monkeypatch):
+    """The time, as progress sees it: a list of one number."""
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "perf_counter", lambda: now[0])
+    return now
+
+
+def end_iteration(bar, iteration):
+    values = {"objective": np.inf, "bound": 1.0, "gap": np.inf, "is_estimate": False}
+    bar.on_fit_task_end(None, None, metadata={"iteration": iteration, **values})
+
+
+def test_progress_is_a_line_every_few_seconds(capsys, clock):
     bar = GapBar(tol=0.01)
-    for k in range(1, 9):
-        values = {"iteration": k, "objective": np.inf, "bound": 1.0, "gap": np.inf}
-        values["is_estimate"] = False
-        bar.on_fit_task_end(None, None, metadata=values)
-    values = {**values, "iteration": 1}
-    bar.on_fit_task_end(None, None, metadata=values)
+    shown = []
+    for k in range(1, 601):  # two iterations a second
+        clock[0] += 0.25
+        bar.on_pulse(k, 0.5)
+        clock[0] += 0.25
+        end_iteration(bar, k)
+        if capsys.readouterr().err:
+            shown.append(clock[0])
+    waits = np.diff(shown)
+    assert shown[0] == 0.5 and waits[0] <= 2.5
+    assert waits.max() < 61 and 8 < len(shown) < 30
+    assert (waits[1:] >= waits[:-1] - 1).all()
+
+
+def test_a_long_first_iteration_and_what_follows_the_last_are_told(capsys, clock):
+    bar = GapBar(tol=0.01)
+    for k in range(1, 6):
+        clock[0] += 1.0
+        bar.on_pulse(1, k / 6)
+    bar.on_stage("certificate")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["iteration 1, 33%", "iteration 1, 83%", "certificate"]
+
+
+def test_short_trainings_and_further_runs_are_told_by_their_first_iteration(
+    capsys, clock
+):
+    bar = GapBar(tol=0.01)
+    for k in (1, 2, 3, 1, 2):
+        end_iteration(bar, k)
+    bar.on_stage("certificate")
     lines = capsys.readouterr().err.splitlines()
     assert [line.split(":")[0] for line in lines] == [
-        "iteration 1", "iteration 2", "iteration 4", "iteration 8",
-        "run 2 of the solver", "iteration 1",
+        "iteration 1", "run 2 of the solver", "iteration 1",
     ]  # fmt: skip
     assert bar._share(0.1) == pytest.approx(0.5) and bar._share(np.inf) == 0.0
 
@@ -470,3 +513,53 @@ def test_help_is_plain_and_needs_no_numpy(words):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert not re.search(r"<(bool|list|str|int)|\[name\]|\w=\"", done.stdout)
+
+
+def test_counts_of_one_and_gaps_near_zero_are_worded(run, model, toys, tmp_path, capfd):
+    one = tmp_path / "one.txt"
+    text = (toys / "unlabelled.txt").read_text(encoding="utf-8")
+    one.write_text(text.partition("\n\n")[0] + "\n", encoding="utf-8")
+    done = run("predict", model, one, "--output", tmp_path / "out.txt")
+    assert done.err.startswith("1 sentence written to ")
+    values = {"iteration": 1, "objective": 1.0, "bound": 1.0, "is_estimate": True}
+    GapBar().on_fit_task_end(None, None, metadata=values | {"gap": 1e-9})
+    assert "gap below 0.0001 %" in capfd.readouterr().err
+
+
+def test_choices_in_help_are_whole_words(run):
+    text = run("train", "tag", "--help").out
+    assert "zero_one" in text and "hinge|log|ramp" in text
+
+
+def test_inspect_fits_a_terminal(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    labels = [f"LABEL-{k}" for k in range(48)]
+    X = [[{"word": label} for label in labels]]
+    SequenceTagger(max_iter=2).fit(X * 2, [labels] * 2).save(tmp_path / "m")
+    out = run("inspect", tmp_path / "m", "--top", "2").out
+    assert max(map(len, out.splitlines())) <= 80
+    assert all(label in out.partition("certificate")[0] for label in labels)
+    assert "heaviest of 2,304 transitions" in out and "LABEL-4 → LABEL-5" in out
+
+
+def test_warnings_are_lines_told_at_once(run, tmp_path):
+    crossing = "\n".join(
+        f"{k}\tw{k}\tw\tX\tX\t_\t{head}\tdep\t_\t_"
+        for k, head in enumerate((3, 4, 0, 3), start=1)
+    )
+    data = tmp_path / "train.conllu"
+    data.write_text(f"{crossing}\n\n" * 4, encoding="utf-8")
+    done = run("train", "depparse", data, "--model", tmp_path / "m", "--tol", "0.5")
+    lines = done.err.splitlines()
+    places = [
+        next(k for k, line in enumerate(lines) if line.startswith(words))
+        for words in ("warning: 4 of 4 true trees have crossing arcs", "iteration 1")
+    ]
+    assert places == sorted(places) and "--non-projective" in lines[places[0]]
+
+
+def test_warnings_show_no_code(capsys):
+    with warning_lines():
+        warnings.warn("cache is read-only", RuntimeWarning, stacklevel=1)
+        warnings.warn("in a later version", DeprecationWarning, stacklevel=1)
+    assert capsys.readouterr().err == "warning: cache is read-only\n"

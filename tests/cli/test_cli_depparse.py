@@ -42,7 +42,7 @@ def test_training_tells_its_certificate_and_the_scores_on_dev(trained, treebank)
     assert document["certificate"]["relative_gap"] <= 0.2
     assert document["certificate"]["exact_oracle"] is True
     assert document["n_examples"] == 40 and document["n_features"] > 0
-    assert {"read", "features", "solve", "compile", "total"} == set(document["seconds"])
+    assert {"read", "features", "solve", "compile", "total"} < set(document["seconds"])
     assert 0.5 < document["dev"]["las"] <= document["dev"]["uas"] <= 1
     page = (treebank / "d.html").read_text(encoding="utf-8")
     assert "By relation" in page and "Worst errors, drawn" in page

@@ -20,6 +20,11 @@ def test_the_page_of_a_model_is_that_of_its_training(run, model, toys, tmp_path)
     assert f"report written to {page}" in done.err
     text, trained = (p.read_text(encoding="utf-8") for p in (page, toys / "toy.html"))
     assert "On dev.txt" in text
+    for name, value in (
+        ("Loss", "hinge"), ("Cost", "hamming"), ("Order", "1"),
+        ("Tolerance (relative gap)", "0.01"), ("Templates", "word[-2], "),
+    ):  # fmt: skip
+        assert f"<dt>{name}</dt><dd>{value}" in text
     assert "Converged to a relative gap of 1\u00a0%, as asked for" in text
     parts = [html.partition('<section id="facts"')[0] for html in (text, trained)]
     assert parts[0] == parts[1]

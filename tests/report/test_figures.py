@@ -44,6 +44,7 @@ def test_number(value, words):
 
 def test_column_aligns_decimals():
     assert column([0.5, 0.12345, 0.0]) == ["0.5000", "0.1235", "0.0000"]
+    assert column([1.0, 0.12345]) == ["1.0000", "0.1235"]  # as in the next column
     assert column([12.5, math.nan, None, 3]) == ["12.50", "not a number", "none", "3"]
     assert column([0.5, 1e-7]) == ["0.5000", "1 × 10⁻⁷"]
 

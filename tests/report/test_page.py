@@ -322,3 +322,27 @@ def test_short_cells_stay_on_one_line():
     assert '<th scope="row" class="whole">11-20</th>' in html
     assert f'<th scope="row">{"w" * 40}</th>' in html
     assert re.search(r"\.whole \{[^}]*white-space: nowrap", html)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_columns", "n_tables"), [(19, 3, 1), (41, 3, 2), (41, 7, 1)]
+)
+def test_long_narrow_tables_stand_in_two_halves(n_rows, n_columns, n_tables):
+    rows = [[f"row {i}", *range(1, n_columns)] for i in range(n_rows)]
+    header = [f"column {k}" for k in range(n_columns)]
+    page = Page(
+        render(Report("t", metrics=[MetricTable("c", header=header, rows=rows)]))
+    )
+    assert page.names.count("table") == n_tables
+    shown = [word for word in page.words if word.startswith("row ")]
+    assert shown == [row[0] for row in rows]
+
+
+def test_wide_pictures_scroll_and_keep_their_size():
+    wide = '<svg xmlns="http://www.w3.org/2000/svg" width="4000" height="8"></svg>'
+    html = render(Report("t", pictures=[Picture("wide", wide)]))
+    assert re.search(
+        r'class="scroll"[^>]*aria-label="wide"><svg[^>]*width="4000"', html
+    )
+    assert '<figure class="wide">' in html
+    assert re.search(r"\.pictures svg \{[^}]*max-width: none", html)

@@ -28,6 +28,7 @@ from partwise.cli.predict import predict
 from partwise.cli.report import report
 from partwise.cli.train_options import training_command
 from partwise.cli.verify import verify
+from partwise.cli.warning_lines import warning_lines
 from partwise.outputs.registry import tasks
 from partwise.parameters import SettingsError
 
@@ -137,7 +138,8 @@ def common(
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command; an error is one line on standard error, never a traceback."""
     try:
-        code = app(arguments, prog_name="partwise", standalone_mode=False)
+        with warning_lines():
+            code = app(arguments, prog_name="partwise", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
         return code or 0

@@ -24,6 +24,7 @@ def evaluate(
     Example: `partwise evaluate chunks.model test.txt`
     """
     from partwise.cli.output import (
+        in_singular,
         metric_rows,
         print_json,
         print_table,
@@ -45,7 +46,7 @@ def evaluate(
     sizes = f"{examples.n_examples:,} {task.examples_name}"
     if examples.n_tokens != examples.n_examples:
         sizes += f", {examples.n_tokens:,} {task.tokens_name}"
-    print_text(sizes)
+    print_text(in_singular(sizes))
     print_table((), metric_rows(metrics))
     for title, header, rows in details.listings:
         print_text(f"\n{title}" if title else "")

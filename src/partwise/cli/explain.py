@@ -40,16 +40,17 @@ def explain(
 
     Example: `partwise explain chunks.model test.txt --sentence 3`
     """
-    from partwise.cli.output import print_json, print_text
+    from partwise.cli.output import in_singular, print_json, print_text
 
     if top < 1:
         raise ValueError(f"--top {top}: give a positive whole number")
     trained, task = open_task(model, data, files)
     examples = task.read(data, truth=False)
+    count = in_singular(f"{examples.n_examples:,} {task.examples_name}")
     if not 0 <= sentence < examples.n_examples:
         raise ValueError(
-            f"--sentence {sentence}: the data has {examples.n_examples:,} "
-            f"{task.examples_name}; give a number from 0 to {examples.n_examples - 1}"
+            f"--sentence {sentence}: the data has {count}; give a number from "
+            f"0 to {examples.n_examples - 1}"
         )
     document, text = task.explain(trained, examples, sentence, top, query)
     if json:

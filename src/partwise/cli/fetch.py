@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from typing import Annotated
 
 import typer
@@ -54,17 +53,13 @@ def fetch(
         else:
             print_table(("corpus", "what"), corpora.items())
         return 0
-    with warnings.catch_warnings(record=True) as recorded:
-        warnings.simplefilter("always")
-        fetched = download(
-            name,
-            cache_dir=folder,
-            base_url=mirror,
-            progress=sys.stderr.isatty(),
-            allow_unverified=allow_unverified,
-        )
-    for warning in recorded:
-        say(f"warning: {warning.message}")
+    fetched = download(
+        name,
+        cache_dir=folder,
+        base_url=mirror,
+        progress=sys.stderr.isatty(),
+        allow_unverified=allow_unverified,
+    )
     if json:
         print_json(
             {

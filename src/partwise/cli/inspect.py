@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import textwrap
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +12,8 @@ from partwise.cli.options import Json, ModelPath
 
 # shown in JSON, or below in a form of their own
 _NOT_LISTED = ("kind", "n_weights", "certificate", "reader", "support")
+
+MOST_ITEMS = 100  # of a list
 
 
 def inspect(
@@ -51,7 +55,7 @@ def inspect(
     print_text(f"{facts['kind']}, {shown(facts['n_weights'])} weights")
     for name, value in facts.items():
         if name not in _NOT_LISTED and value:
-            print_text(f"{name:13} {_line(value)}")
+            print_text(_wrapped(f"{name:13} ", _line(value)))
     if facts["certificate"] is None:
         say("warning: the file has no certificate")
     else:
@@ -83,13 +87,24 @@ def _facts(model: Any) -> dict[str, Any]:
     }
 
 
+def _wrapped(name: str, text: str) -> str:
+    """A name and lines of text beside it."""
+    lines = textwrap.wrap(
+        text,
+        max(shutil.get_terminal_size().columns - len(name), 40),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return name + f"\n{' ' * len(name)}".join(lines)
+
+
 def _line(value: Any) -> str:
     if isinstance(value, dict):
         entries = ((k, v) for k, v in value.items() if v is not None)
         return ", ".join(f"{k} {_line(v)}" for k, v in entries)
     if isinstance(value, list):
-        is_short = len(value) <= 40
-        return " ".join(map(str, value)) if is_short else f"{len(value)} of them"
+        shown, n_more = value[:MOST_ITEMS], len(value) - MOST_ITEMS
+        return " ".join(map(str, shown)) + (f" … and {n_more:,} more" * (n_more > 0))
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

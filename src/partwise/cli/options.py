@@ -86,7 +86,7 @@ Encoding = Annotated[
         callback=_set_encoding,
     ),
 ]
-MaxLength = Annotated[int | None, _optional("N", "Leave out longer sentences.")]
+MaxLength = Annotated[int | None, _optional("N", "Leave out longer examples.")]
 Background = Annotated[
     str | None,
     _optional(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -47,6 +48,20 @@ def shown(value: Any, digits: int = 6) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:.{digits}g}"
+
+
+_ONE = re.compile(r"(?<![\d.,])1 ((?:[a-z]+ )?[a-z]+?)(ies|(?<=ss)es|s)\b")
+
+
+def in_singular(text: str) -> str:
+    """Counts of one with their nouns in the singular.
+
+    Examples
+    --------
+    >>> in_singular("1 sentences, 21 tokens, 1 candidate sets, 1 classes, 1 families")
+    '1 sentence, 21 tokens, 1 candidate set, 1 class, 1 family'
+    """
+    return _ONE.sub(lambda m: f"1 {m[1]}{'y' if m[2] == 'ies' else ''}", text)
 
 
 def metric_rows(metrics: dict[str, float]) -> list[tuple[str, str]]:

@@ -183,6 +183,9 @@ def declare(parameter: Parameter, option: Option) -> Declared | None:
         settings["help"] += f" Written as in {listed.example}{listed.more}."
     elif listed_names:
         settings["metavar"] = "|".join(map(str, listed_names))
+        if len(settings["metavar"]) > WIDEST:
+            settings["metavar"] = "NAME"
+            settings["help"] += f" One of {', '.join(map(str, listed_names))}."
     else:
         metavar = "FILE" if parameter.kind.startswith("path") else "TEXT"
         settings["metavar"] = {int: "N", float: "NUMBER", bool: ""}.get(
@@ -200,6 +203,9 @@ def declare(parameter: Parameter, option: Option) -> Declared | None:
         parameter.name, Annotated[annotation, typer.Option(names, **settings)],
         parameter.default,
     )  # fmt: skip
+
+
+WIDEST = 24  # characters; help pages break wider columns within words
 
 
 class ListOption(NamedTuple):

@@ -58,7 +58,7 @@ def predict(
 
     Example: `partwise predict chunks.model new.txt --output tagged.txt`
     """
-    from partwise.cli.output import print_json, say
+    from partwise.cli.output import in_singular, print_json, say
     from partwise.outputs.model import check_k
 
     check_k(topk, "topk")
@@ -104,5 +104,6 @@ def predict(
         }
         print_json(document | task.json_outputs(answers))
     elif output != "-":
-        say(f"{examples.n_examples:,} {task.examples_name} written to {output}")
+        count = in_singular(f"{examples.n_examples:,} {task.examples_name}")
+        say(f"{count} written to {output}")
     return 0

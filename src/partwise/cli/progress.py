@@ -4,17 +4,41 @@ from __future__ import annotations
 
 import math
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
 from partwise.cli.output import percent, say, shown
+
+FIRST_LINE = 2.0  # seconds without a line
+SLOWER = 1.3  # how the interval between lines grows
+LAST_LINE = 60.0  # seconds, to which it grows
+
+
+class Pace:
+    """When lines are due: first after two seconds, later at growing intervals."""
+
+    def __init__(self) -> None:
+        self._interval = FIRST_LINE
+        self._last = time.perf_counter()
+
+    def is_due(self) -> bool:
+        """Whether it is time for the next line."""
+        return time.perf_counter() - self._last >= self._interval
+
+    def step(self) -> None:
+        """A line has been shown."""
+        if self.is_due():
+            self._interval = min(SLOWER * self._interval, LAST_LINE)
+        self._last = time.perf_counter()
 
 
 class GapBar:
     """A scikit-learn callback that shows how the duality gap closes.
 
     On a terminal it is a bar that runs from a gap of 100 % to `tol` on a logarithmic
-    scale; elsewhere a line whenever the number of iterations has doubled.
+    scale; elsewhere a line after the first iteration, and then every few seconds, at
+    growing intervals, also within an iteration.
 
     Parameters
     ----------
@@ -36,9 +60,10 @@ class GapBar:
         self.tol = tol
         self.begin = begin
         self._bar: Any = None
-        self._next = 1
+        self._pace = Pace()
         self._last = 0
         self._n_runs = 1
+        self._began = time.perf_counter()
 
     def setup(self, estimator: Any, context: Any) -> None:
         """Called before the fit."""
@@ -58,7 +83,7 @@ class GapBar:
         if self.begin is not None:
             self.begin()
         if metadata["iteration"] <= self._last:  # a model of labels, or a new start
-            self._next = 1
+            self._pace = Pace()
             self._n_runs += 1
             if self._bar is None:
                 say(f"run {self._n_runs} of the solver")
@@ -71,18 +96,29 @@ class GapBar:
         text = (
             f"objective {mark}{_value(metadata['objective'])}  "
             f"bound {_value(metadata['bound'])}  "
-            f"gap {mark}{percent(gap) if math.isfinite(gap) else '–'}"
+            f"gap {_share_of(gap, mark)}"
         )
         if self._bar is not None:
             self._bar.update(0, completed=self._share(gap), figures=text)
-        elif metadata["iteration"] >= self._next:
+        elif metadata["iteration"] == 1 or self._pace.is_due():
+            self._pace.step()
             say(f"iteration {metadata['iteration']}: {text}")
-            self._next = 2 * metadata["iteration"]
 
     def on_pulse(self, iteration: int, share: float) -> None:
         """Show that a long iteration moves."""
+        step = f"iteration {iteration}, {share:.0%}"
         if self._bar is not None:
-            self._bar.update(0, step=f"iteration {iteration}, {share:.0%}")
+            self._bar.update(0, step=step)
+        elif self._pace.is_due():
+            self._pace.step()
+            say(step)
+
+    def on_stage(self, text: str) -> None:
+        """Show what begins after the iterations, if training was not over at once."""
+        if self._bar is not None:
+            self._bar.update(0, step=text)
+        elif time.perf_counter() - self._began > FIRST_LINE:
+            say(text)
 
     def teardown(self, estimator: Any, context: Any) -> None:
         """Leave the last state on the screen."""
@@ -137,6 +173,11 @@ class GramProgress:
                 f"Gram matrix: {percent(progress.done)}, about "
                 f"{progress.remaining:.0f} s left"
             )
+
+
+def _share_of(gap: float, mark: str) -> str:
+    text = percent(gap) if math.isfinite(gap) else "–"
+    return text if text.startswith("below") else mark + text
 
 
 def _value(number: float) -> str:

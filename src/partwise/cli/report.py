@@ -12,6 +12,28 @@ from partwise.cli.data_files import open_task, reads_files, refuse_overwriting
 from partwise.cli.options import Files, Jobs, Json, ModelPath, threads
 from partwise.outputs.task import Answers, Data, FileOptions, Task
 
+SETTINGS = {
+    "loss": "Loss",
+    "formulation": "Formulation",
+    "penalty": "Penalty",
+    "cost": "Cost",
+    "measure": "Measure",
+    "order": "Order",
+    "labels": "Labelling",
+    "segments": "Segments",
+    "scheme": "Scheme",
+    "graph": "Graph",
+    "decoder": "Decoder",
+    "kernel": "Kernel",
+    "match": "Hash functions",
+    "min_count": "Least count of features",
+    "hash_bits": "Hash bits",
+    "tol": "Tolerance (relative gap)",
+    "eps": "Tolerance (violation)",
+    "time_limit": "Time limit (seconds)",
+    "max_iter": "Most iterations",
+}
+
 
 @reads_files("label", "columns", "separator", "comment", "max_length")
 def report(
@@ -99,7 +121,8 @@ def write_report(
         facts += [("Examples", f"{n_examples:,}"), *support_fact(model, n_examples)]
     facts += [
         ("Features", f"{task.facts(model)['n_features']:,}"),
-        *task.report_facts(model),
+        *_with_templates(task.report_facts(model), model),
+        *chosen_settings(parameters),
     ]
     if "C" in settings:
         facts += [("C", f"{settings['C']:g}"), ("Solver", settings["solver"])]
@@ -121,3 +144,20 @@ def write_report(
         tolerance=None if parameters.get("eps") is not None else parameters.get("tol"),
     )
     write(page, path)
+
+
+def chosen_settings(parameters: dict[str, Any]) -> list[tuple[str, str]]:
+    """The parameters of a training that say what was learned, as facts of a report."""
+    return [
+        (name, "yes" if value is True else f"{value}")
+        for key, name in SETTINGS.items()
+        if (value := parameters.get(key)) not in (None, False)
+    ]
+
+
+def _with_templates(facts: list[tuple[str, str]], model: Any) -> list[tuple[str, str]]:
+    """Facts, and the templates of the features, if they are not among them."""
+    templates = getattr(model.scoring.featurizer, "templates", None)
+    if not templates or "Templates" in dict(facts):
+        return facts
+    return [*facts, ("Templates", ", ".join(map(str, templates)))]

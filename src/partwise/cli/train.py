@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import tempfile
 import time
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from partwise.cli.data_files import refuse_overwriting
-from partwise.cli.options import OPTIONS, threads
+from partwise.cli.options import threads
 from partwise.cli.output import (
     certificate_lines,
+    in_singular,
     metric_rows,
     print_json,
     print_table,
     say,
 )
-from partwise.cli.parameters import in_options
 from partwise.cli.report import write_report
 from partwise.outputs.task import Task
 
@@ -62,13 +61,41 @@ def train_model(task: Task, estimator: Any, request: TrainingRequest) -> int:
     return interruption.code or code
 
 
+class Laps:
+    """Seconds of the parts of a training, without compilation, and what it took."""
+
+    def __init__(self) -> None:
+        self.began = self._last = time.perf_counter()
+        self._parts: dict[str, float] = {}
+
+    def end(self, name: str) -> None:
+        """A part ends here; it began where the last one ended."""
+        from partwise.jit import compile_seconds
+
+        now = time.perf_counter()
+        self._parts[name] = now - self._last - compile_seconds(self._last, now)
+        self._last = now
+
+    def move(self, name: str, other: str, seconds: float) -> None:
+        """Seconds of one part that are a part of their own."""
+        self._parts[name] -= seconds
+        self._parts[other] = seconds
+
+    def seconds(self) -> dict[str, float]:
+        """All parts, compilation and the total, which is their sum."""
+        from partwise.jit import compile_seconds
+
+        parts = self._parts | {"compile": compile_seconds(self.began, self._last)}
+        return parts | {"total": self._last - self.began}
+
+
 def _train(
     task: Task, estimator: Any, request: TrainingRequest, interruption: Any
 ) -> int:
     from partwise.cli.progress import GapBar
-    from partwise.jit import announce_compilation, compile_seconds
+    from partwise.jit import announce_compilation
 
-    began = time.perf_counter()
+    laps = Laps()
     estimator.check_parameters()
     if request.keep_dual and not estimator.keeps_dual:
         raise ValueError(
@@ -86,23 +113,14 @@ def _train(
     announce_compilation(say)
     data = task.read(request.data, truth=True)
     dev = task.read_dev(request.dev) if request.dev else None
-    read_seconds = time.perf_counter() - began
-    read_seconds -= compile_seconds(began, began + read_seconds)
-    say(task.describe(data))
+    laps.end("read")
+    say(in_singular(task.describe(data)))
 
-    estimator.set_callbacks(GapBar(estimator.tol, interruption.training_begins))
-    fit_began = time.perf_counter()
-    with warnings.catch_warnings(record=True) as recorded:
-        warnings.simplefilter("always")
-        estimator.fit(data.X, data.y, **task.fit_arguments(data))
-    fit_ended = time.perf_counter()
-    compile_time = compile_seconds(began, fit_ended)
-    fit_seconds = fit_ended - fit_began - compile_seconds(fit_began, fit_ended)
-    for warning in recorded:
-        if issubclass(warning.category, UserWarning):
-            text = getattr(warning.message, "text", None)  # see `worded_warning`
-            words = warning.message if text is None else in_options(text, OPTIONS)
-            say(f"warning: {words}")
+    bar = GapBar(estimator.tol, interruption.training_begins)
+    estimator.set_callbacks(bar)
+    estimator.fit(data.X, data.y, **task.fit_arguments(data))
+    laps.end("features")
+    laps.move("features", "solve", estimator.fit_seconds_)
     model = estimator.model_
     # the α of a perceptron are no dual
     has_dual = model.support is not None and estimator.certificate_.dual is not None
@@ -111,15 +129,10 @@ def _train(
     model.info["reader"] = task.reader_info()
     options = {"keep_dual": True} if request.keep_dual and has_dual else {}
     _save(estimator, request.model, **options)
-    seconds = {
-        "read": read_seconds,
-        "features": fit_seconds - estimator.fit_seconds_,
-        "solve": estimator.fit_seconds_,
-        "compile": compile_time,
-    }
+    laps.end("save")
     document: dict[str, Any] = {
         "certificate": estimator.certificate_.to_dict(),
-        "seconds": seconds,
+        "seconds": {},
         "n_examples": data.n_examples,
         "n_features": task.facts(model)["n_features"],
         "model": request.model,
@@ -127,10 +140,13 @@ def _train(
     evaluated = data if dev is None else dev
     if dev is not None or request.report:
         n_jobs = threads(estimator.n_jobs)
+        bar.on_stage(f"predicting {request.dev or 'the training data'} …")
         answers = task.answer(model, evaluated, topk=1, given=None, n_jobs=n_jobs)
         if dev is not None:
             document["dev"] = task.measure(dev, answers)
+        laps.end("evaluate")
         if request.report:
+            bar.on_stage("writing the report …")
             write_report(
                 task,
                 estimator.described_model(),
@@ -141,7 +157,8 @@ def _train(
                 caption=f"On {Path(request.dev).name}" if request.dev else "",
                 trained_on=request.data,
             )
-    seconds["total"] = time.perf_counter() - began
+            laps.end("report")
+    document["seconds"] = laps.seconds()
     _print_results(request, document)
     return INTERRUPTED if estimator.certificate_.stopped == "interrupted" else 0
 

@@ -294,6 +294,7 @@ class StructuredEstimator(CallbackSupportMixin, BaseEstimator):
             raise KeyboardInterrupt
         clock = time.perf_counter() - state.seconds  # of a resumed run it began earlier
         state.model = problem.settle(state.model)
+        progress.stage("certificate: the objective on all data …", state.seconds)
         self._record(problem, objective, solver, state)
         progress.end(state)
         self.history_ = [

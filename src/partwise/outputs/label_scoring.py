@@ -12,7 +12,14 @@ from partwise.features import featurizer_from_state
 from partwise.features.label_keys import LabelHasher
 from partwise.outputs.explanation import Contribution
 from partwise.outputs.kernel_scoring import KernelScoring, Listing
-from partwise.outputs.scoring import Arrays, FeatureScoring, State, optional_state
+from partwise.outputs.scoring import (
+    Arrays,
+    FeatureScoring,
+    State,
+    optional_state,
+    read_weights,
+    weight_arrays,
+)
 from partwise.protocol import Floats, Ints
 from partwise.scorers.index_file import index_from_state, match_from_state
 from partwise.structures.chain import Chain
@@ -55,9 +62,9 @@ class TokenFeatureScoring(FeatureScoring):
         return table_reasons(features, emission, outputs, names)
 
     def to_state(self, weights: Floats) -> State:
-        """The featurizer and all weights."""
+        """The featurizer and the weights."""
         settings, arrays = super().to_state(weights)
-        return settings, arrays | {"weights": np.asarray(weights, np.float64)}
+        return settings, arrays | weight_arrays(weights)
 
     @classmethod
     def from_state(
@@ -67,7 +74,7 @@ class TokenFeatureScoring(FeatureScoring):
         state = entry(settings, "featurizer", dict)
         featurizer = featurizer_from_state(state, under("featurizer/", arrays))
         size = chain.n_weights(featurizer.n_features_)
-        return cls(featurizer), read_numbers(arrays, "weights", MAX_WEIGHT, size)
+        return cls(featurizer), read_weights(arrays, size)
 
 
 class TokenKeyScoring(KernelScoring):

@@ -66,6 +66,13 @@ def aim(solver: Solver, state: State) -> tuple[float, float]:
     return solver.tol, gap
 
 
+def tell_stage(estimator: Any, text: str) -> None:
+    """Tell the callbacks of an estimator what a fit does besides iterations."""
+    for listener in getattr(estimator, "_skl_callbacks", ()):
+        if hasattr(listener, "on_stage"):
+            listener.on_stage(text)
+
+
 class FitProgress:
     """
     Reports of a fit to scikit-learn's callbacks, and as lines of text.
@@ -110,6 +117,19 @@ class FitProgress:
                 listener.on_pulse(state.n_iter + 1, state.share)
 
         return call
+
+    def stage(self, text: str, seconds: float) -> None:
+        """Tell what begins after the iterations, where it may take a while.
+
+        Parameters
+        ----------
+        text : str
+        seconds : float
+            That the iterations took.
+        """
+        tell_stage(self.estimator, text)
+        if self.estimator.verbose and seconds >= EVERY:
+            print(f"[{self._name()}] {text}", flush=True)
 
     def end(self, state: State) -> None:
         """The last line, and the end of all tasks."""

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from partwise.bounds import MAX_WEIGHT, entry, read_numbers, require
+from partwise.bounds import entry, require
 from partwise.features.arrays import MAX_FEATURES, DenseFeatures, Features
 from partwise.objective import Formulation
 from partwise.outputs.explanation import Contribution, Explanation
 from partwise.outputs.label_scoring import TokenFeatureScoring
 from partwise.outputs.model import ScoredModel, WeightedModel
-from partwise.outputs.scoring import Arrays
+from partwise.outputs.scoring import Arrays, read_weights
 from partwise.protocol import Floats, Ints
 from partwise.structures.row_structure import as_rows
 
@@ -125,7 +125,7 @@ class RowFeatureScoring(TokenFeatureScoring):
         """Rebuild a scoring and its weights."""
         featurizer = RowFeaturizer.from_state(entry(settings, "featurizer", dict))
         size = featurizer.n_features_ * len(labels)
-        return cls(featurizer), read_numbers(arrays, "weights", MAX_WEIGHT, size)
+        return cls(featurizer), read_weights(arrays, size)
 
 
 class SetModel(ScoredModel):

@@ -39,6 +39,7 @@ State = tuple[dict[str, Any], Arrays]
 Packable = tuple[Any, Scorer | None]  # what a structure packs: parts, and their scorer
 
 MAX_WEIGHTS = 1 << 29  # 4 GB of memory; zeros take no room in the file
+SPARSE_BYTES = 12  # of a weight with its place, where a weight alone takes 8
 
 WARM = "warm_start=True goes on with the last model"
 
@@ -235,6 +236,21 @@ def sparse_weights(weights: Floats) -> Arrays:
         "place": place.astype(np.int32),
         "weight": np.asarray(weights[place], np.float64),
     }
+
+
+def weight_arrays(weights: Floats) -> Arrays:
+    """The weights as the smaller of two forms: all, or those that are not zero."""
+    n_others = np.count_nonzero(weights)
+    if len(weights) < MAX_WEIGHTS and SPARSE_BYTES * n_others < 8 * len(weights):
+        return sparse_weights(weights)
+    return {"weights": np.asarray(weights, np.float64)}
+
+
+def read_weights(arrays: Arrays, size: int) -> Floats:
+    """All weights from the arrays of `weight_arrays`."""
+    if "weights" in arrays or "place" not in arrays:
+        return read_numbers(arrays, "weights", MAX_WEIGHT, size)
+    return read_sparse_weights(arrays, size)
 
 
 def read_sparse_weights(arrays: Arrays, size: int) -> Floats:

@@ -8,7 +8,12 @@ import numpy as np
 
 from partwise.bounds import MAX_FEATURE
 from partwise.readers.sink import write_bytes
-from partwise.readers.source import ReaderError, Source, read_text_bytes
+from partwise.readers.source import (
+    MissingFileError,
+    ReaderError,
+    Source,
+    read_text_bytes,
+)
 
 
 class SubstitutionMatrix(NamedTuple):
@@ -50,7 +55,13 @@ def read_matrix(path: Source) -> SubstitutionMatrix:
     >>> matrix.score("C", "C"), matrix.score("A", "C"), matrix.score("A", "X")
     (9.0, -1.0, 0.0)
     """
-    source, data = read_text_bytes(path)
+    try:
+        source, data = read_text_bytes(path)
+    except MissingFileError as error:
+        raise MissingFileError(
+            f"{path}: no such file; give the path of a substitution matrix (NCBI's "
+            "file server has BLOSUM62 and others in blast/matrices)"
+        ) from error
     columns: str | None = None
     rows: list[str] = []
     scores: list[list[float]] = []

@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 from collections.abc import Sequence
 from functools import cache
 from numbers import Real
@@ -28,6 +29,9 @@ _MOST_PAIRS = 8  # lines in the list of most frequent confusions
 _MOST_GROUPS = 12  # feature groups shown unfolded
 _MOST_TOKENS = 60  # of one error example
 _CONTEXT = 8  # tokens kept around a difference
+_COLUMN = 460  # pixels of a column of pictures
+_LONG_TABLE = 20  # rows from which a table stands in two halves beside each other
+_NARROW_TABLE = 6  # columns for which there is room twice
 
 
 class ReportPathError(ValueError):
@@ -133,17 +137,38 @@ def _environment() -> "jinja2.Environment":
     return environment
 
 
-def _embedded(pictures: Sequence[Picture]) -> "list[tuple[Markup, str]]":
+class _Embedded(NamedTuple):
+    markup: "Markup"
+    caption: str
+    is_wide: bool  # for a column; the type of drawings does not shrink
+
+
+def _embedded(pictures: Sequence[Picture]) -> list[_Embedded]:
     from markupsafe import Markup
 
     from partwise.report.embedding import embed
 
-    return [(Markup(embed(p.image, p.alt or p.caption)), p.caption) for p in pictures]
+    embedded = []
+    for picture in pictures:
+        markup = embed(picture.image, picture.alt or picture.caption)
+        width = re.match(r'<svg[^>]*? width="([\d.]+)"', markup)
+        is_wide = width is not None and float(width[1]) > _COLUMN
+        embedded.append(_Embedded(Markup(markup), picture.caption, is_wide))
+    return embedded
 
 
 class _Table(NamedTuple):
     header: list[tuple[str, bool]]  # name, whether the column holds numbers
     rows: list[list[str]]
+
+    @property
+    def halves(self) -> list[list[list[str]]]:
+        """The rows, in two parts where they are many and short."""
+        n = len(self.rows)
+        if n < _LONG_TABLE or len(self.header) > _NARROW_TABLE:
+            return [self.rows]
+        middle = (n + 1) // 2
+        return [self.rows[:middle], self.rows[middle:]]
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> _Table:

@@ -59,18 +59,17 @@ def number(value: object, digits: int = 4) -> str:
 
 
 def figure(value: object) -> str:
-    """Write a metric: shares with at most four decimals, so that they compare.
+    """Write a metric: shares with four decimals, as at the shell.
 
     Examples
     --------
-    >>> figure(0.99109), figure(0.0089087), figure(1.0), figure(12.3456)
-    ('0.9911', '0.0089', '1', '12.35')
+    >>> figure(0.99109), figure(0.95), figure(1.0), figure(12.3456)
+    ('0.9911', '0.9500', '1.0000', '12.35')
     """
     is_float = isinstance(value, Real) and not isinstance(value, Integral | bool)
-    if not is_float or not 5e-5 <= abs(float(value)) < 1:  # type: ignore[arg-type]
+    if not is_float or not abs(float(value)) <= 1:  # type: ignore[arg-type]
         return number(value)
-    text = f"{float(value):.4f}".rstrip("0").rstrip(".")  # type: ignore[arg-type]
-    return text.replace("-", MINUS)
+    return f"{float(value):.4f}".replace("-", MINUS)  # type: ignore[arg-type]
 
 
 def column(values: Sequence[object], digits: int = 4) -> list[str]:
@@ -86,6 +85,8 @@ def column(values: Sequence[object], digits: int = 4) -> list[str]:
     if not 1e-3 <= top < 1e7:
         return [number(v, digits) for v in values]
     decimals = min(4, max(0, digits - 1 - math.floor(math.log10(top))))
+    if top <= 1:  # shares, also where one of them is 1
+        decimals = 4
     smallest = 0.5 * 10.0**-decimals
 
     def cell(v: object) -> str:

@@ -20,7 +20,7 @@ class AlignTask(Task):
     numbers). Or they list candidates, to learn to find homologues among decoys: query,
     candidate, match (1 or 0); query_row and candidate_row if alignments are known.
 
-    Example: `partwise train align train.afa --start BLOSUM62 --model m --dev dev.afa`
+    Example: `partwise train align train.afa --start blosum62.txt --model m`
     """
 
     title: ClassVar[str] = "Aligner"

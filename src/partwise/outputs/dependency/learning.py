@@ -14,6 +14,7 @@ from partwise.features.arc_templates import (
     telling_columns,
 )
 from partwise.outputs.dependency.model import DependencyModel
+from partwise.outputs.progress import tell_stage
 from partwise.outputs.tree_learning import fit_arc_featurizer
 from partwise.outputs.tree_scoring import ArcFeatureScoring
 from partwise.readers.table import Table
@@ -26,6 +27,7 @@ LABELS = ".labels"  # added to the name of a checkpoint, for the second stage
 
 def fit_pruner(parser: Any, table: Table, y: Any) -> DependencyModel:
     """A small parser of first order, whose most probable heads are candidates."""
+    tell_stage(parser, "pruner: a parser of first order, for candidate heads …")
     bits = parser.hash_bits
     pruner = type(parser)(
         templates=default_pruner_templates(telling_columns(table)),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from partwise.bounds import MAX_WEIGHT, entry, read_numbers, require, under
+from partwise.bounds import entry, require, under
 from partwise.features.graphs import GraphFeaturizer
 from partwise.outputs.graph.model import GraphModel
 from partwise.outputs.label_scoring import TokenFeatureScoring
 from partwise.outputs.labels import typed_labels
-from partwise.outputs.scoring import Arrays, State
+from partwise.outputs.scoring import Arrays, State, read_weights
 from partwise.structures.graph import Graph
 from partwise.structures.graph.structure import DECODERS
 from partwise.structures.losses.file import cost_from_state, cost_state
@@ -46,5 +46,5 @@ def from_state(
     state = entry(settings, "featurizer", dict)
     featurizer = GraphFeaturizer.from_state(state, under("featurizer/", arrays))
     length = graph.n_weights(featurizer.n_features_, featurizer.n_edge_features_)
-    weights = read_numbers(arrays, "weights", MAX_WEIGHT, length)
+    weights = read_weights(arrays, length)
     return GraphModel(TokenFeatureScoring(featurizer), graph, labels, weights, info)

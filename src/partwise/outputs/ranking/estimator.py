@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from partwise.outputs.estimator import as_object_array
 from partwise.outputs.explanation import Explanation
 from partwise.outputs.latent_estimator import CompletingEstimator
 from partwise.outputs.multiclass.estimator import MulticlassClassifier
@@ -154,7 +155,7 @@ class Ranker(CompletingEstimator, RowEstimator):
     # ---------------------------------------------------------------- prediction
 
     def predict(self, X: Any, groups: Any = None) -> Any:
-        """Score of each row, (n,), or a list of arrays for a list of matrices.
+        """Score of each row, (n,), or an array of arrays for a list of matrices.
 
         `groups` is there so that `fit`, `predict` and `score` take the same arguments.
         It changes nothing: the score of a row does not depend on the others of its
@@ -162,12 +163,14 @@ class Ranker(CompletingEstimator, RowEstimator):
         """
         self._check_fitted()
         if isinstance(X, list) and not X:
-            return []
+            return as_object_array([])
         sizes = [item.shape[0] for item in X] if isinstance(X, list) else None
         rows, _, _ = stacked(X, None, None)
         predicted = self.model_.predict(self._rows(rows), n_jobs=self._n_jobs())
         scores = np.array(predicted)
-        return scores if sizes is None else np.split(scores, np.cumsum(sizes)[:-1])
+        if sizes is None:
+            return scores
+        return as_object_array(np.split(scores, np.cumsum(sizes)[:-1]))
 
     def explain(self, x: Any, top: int = 10) -> Explanation:
         """Why the best row of a query leads the second.

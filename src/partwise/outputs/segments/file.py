@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from partwise.bounds import MAX_WEIGHT, entry, read_numbers, require, under
+from partwise.bounds import entry, require, under
 from partwise.features import featurizer_from_state
 from partwise.features.segments import SegmentFeaturizer
 from partwise.outputs.labels import labels_from_state
-from partwise.outputs.scoring import Arrays, State, optional_state
+from partwise.outputs.scoring import Arrays, State, optional_state, read_weights
 from partwise.outputs.segments.model import SegmentModel, SegmentScoring
 from partwise.outputs.support_file import support_from_state, support_state
 from partwise.protocol import Ints
@@ -60,7 +60,7 @@ def from_state(
         require(featurizer.kind.startswith("columns"), "spans of other inputs")
     n_spans = 0 if spans is None else spans.n_features_
     size = structure.n_weights(featurizer.n_features_, n_spans)
-    weights = read_numbers(arrays, "weights", MAX_WEIGHT, size)
+    weights = read_weights(arrays, size)
     support = support_from_state(settings, arrays, featurizer, len(labels))
     if support is not None:
         is_kind = (spans is None) == hasattr(support.inputs, "n_features")

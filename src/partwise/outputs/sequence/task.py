@@ -14,6 +14,8 @@ from partwise.readers.layout import Layout, find_column, read_tables, split_labe
 
 ABSENT = "-"  # a sentence has fewer than k labellings
 
+MOST_COLUMNS = 10  # of a table of transitions that fits on a terminal
+
 
 class TagTask(LabelTask):
     """Learn a tagger from column files, one token per line.
@@ -204,7 +206,9 @@ class TagTask(LabelTask):
         """Features of each label, and transitions."""
         parts, listings = super().telling_parts(model, top)
         weights = model.transitions()
-        if top and weights:
+        if top and len(weights) > MOST_COLUMNS:
+            listings.append(_heaviest_transitions(model.states, weights, top))
+        elif top and weights:
             table = [
                 (str(label), *("×" if w is None else f"{w:.2f}" for w in row))
                 for label, row in zip(model.states, weights, strict=True)
@@ -225,3 +229,18 @@ class TagTask(LabelTask):
     def is_possible(self, structure: Any, output: Any) -> bool:
         """By the masks, or the lengths of segments."""
         return structure.allows(output)
+
+
+def _heaviest_transitions(states: Any, weights: Any, top: int) -> Listing:
+    """The transitions for and against which most speaks."""
+    pairs = [
+        (weight, f"{one} → {other}")
+        for one, row in zip(states, weights, strict=True)
+        for other, weight in zip(states, row, strict=False)
+    ]
+    allowed = [(weight, name) for weight, name in pairs if weight is not None]
+    title = f"heaviest of {len(allowed):,} transitions"
+    if len(allowed) < len(pairs):
+        title += f"; {len(pairs) - len(allowed):,} more are forbidden"
+    ranked = sorted(allowed, key=lambda pair: -abs(pair[0]))[: 4 * top]
+    return Listing(title, (), [(f"{weight:+.4f}", name) for weight, name in ranked])
