@@ -1,14 +1,17 @@
 """All figures that a field reports of its outputs, by their usual names."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from partwise.metrics.bracketing import EVERYTHING
-from partwise.metrics.brackets import evalb
+from partwise.metrics.brackets import bracket_length_report, bracket_report, evalb
 from partwise.metrics.dependencies import (
     CONTENT_RELATIONS,
+    arc_length_report,
     clas,
     las,
+    relation_report,
+    sentence_length_report,
     tree_match,
     uas,
     universal_relation,
@@ -17,6 +20,16 @@ from partwise.metrics.registry import METRICS
 from partwise.metrics.spans import as_span_tags
 
 Outputs = Sequence[Any]
+RATES = ("precision", "recall", "f1", "n")
+
+
+class Breakdown(NamedTuple):
+    """Figures of parts of the data."""
+
+    name: str  # in JSON
+    title: str  # in a report
+    header: Sequence[str]
+    rows: Sequence[Any]  # a name, rates, a number
 
 
 def measure_labels(
@@ -61,3 +74,27 @@ def measure_phrases(y: Outputs, y_pred: Outputs) -> dict[str, float]:
         "crossing_brackets": scores.crossing,
         "failures": scores.n_failures,
     }
+
+
+def break_down_dependencies(y: Outputs, y_pred: Outputs) -> list[Breakdown]:
+    """By relation, distance and length."""
+    relations = relation_report(y, y_pred)
+    distances = arc_length_report(y, y_pred)
+    lengths = sentence_length_report(y, y_pred)
+    by_length = ("words", "uas", "las", "sentences")
+    by_distance = ("words apart", *RATES)
+    return [
+        Breakdown("relations", "By relation", ("relation", *RATES), relations),
+        Breakdown("arc_lengths", "By distance of the head", by_distance, distances),
+        Breakdown("sentence_lengths", "By length of the sentence", by_length, lengths),
+    ]
+
+
+def break_down_phrases(y: Outputs, y_pred: Outputs) -> list[Breakdown]:
+    """By label and length."""
+    labels, lengths = bracket_report(y, y_pred), bracket_length_report(y, y_pred)
+    by_length = ("words", "f1", "exact", "crossing", "sentences")
+    return [
+        Breakdown("labels", "By label", ("label", *RATES), labels),
+        Breakdown("sentence_lengths", "By length of the sentence", by_length, lengths),
+    ]

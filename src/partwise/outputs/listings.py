@@ -136,3 +136,18 @@ def weight_table(
     places = [(n, t.base + k) for t in tables for k, n in enumerate(t.names)]
     rows = [[name, *(float(c[p]) for c in columns)] for name, p in places[:MOST_ROWS]]
     return MetricTable(caption, {}, ["", "score", "start"][: len(columns) + 1], rows)
+
+
+def heaviest_transitions(states: Any, weights: Any, top: int) -> Listing:
+    """The transitions for and against which most speaks."""
+    pairs = [
+        (weight, f"{one} → {other}")
+        for one, row in zip(states, weights, strict=True)
+        for other, weight in zip(states, row, strict=False)
+    ]
+    allowed = [(weight, name) for weight, name in pairs if weight is not None]
+    title = f"heaviest of {len(allowed):,} transitions"
+    if len(allowed) < len(pairs):
+        title += f"; {len(pairs) - len(allowed):,} more are forbidden"
+    ranked = sorted(allowed, key=lambda pair: -abs(pair[0]))[: 4 * top]
+    return Listing(title, (), [(f"{weight:+.4f}", name) for weight, name in ranked])

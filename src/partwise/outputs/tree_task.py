@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from partwise.outputs.listings import shares, unseen_warning
 from partwise.outputs.task import Answers, Data, Details, Listing, Task
+
+if TYPE_CHECKING:
+    from partwise.metrics.measures import Breakdown
 
 # headers of reports, where they differ from those of evaluations
 IN_REPORTS = {
     "f1": "F1", "n": "number", "exact": "exact match", "uas": "UAS", "las": "LAS",
 }  # fmt: skip
-
-
-class Breakdown(NamedTuple):
-    """Figures of parts of the data."""
-
-    name: str  # in JSON
-    title: str  # in a report
-    header: Sequence[str]
-    rows: Sequence[Any]  # a name, rates, a number
 
 
 WARNED = 3  # sentences that a warning names

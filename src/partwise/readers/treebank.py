@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -68,10 +68,13 @@ class Treebank(NamedTuple):
             truth += document.trees
         return cls(documents, rows, table, [truth[s] for s in rows.tolist()])
 
-    def known_heads(self) -> list[list[int | None]]:
-        """Heads that the files give, None where HEAD is `_`."""
+    def known_heads(self, left_out: Collection[int] = ()) -> list[list[int | None]]:
+        """Heads that the files give, None where HEAD is `_`, or in rows left out."""
         heads = [row for document in self.documents for row in document.known_heads()]
-        return [heads[s] for s in self.rows.tolist()]
+        every = [heads[s] for s in self.rows.tolist()]
+        for row in left_out:
+            every[row] = [None] * len(every[row])
+        return every
 
     def place(self, row: int) -> str:
         """File and line of the first word of a sentence of the data."""

@@ -48,7 +48,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -235,9 +235,8 @@ class CCCP(Solver):
         follow_truths(problem, objective, state, old_truths, is_current=is_whole)
         if is_whole:
             bound = local_dual(problem, objective, convex, solved, old_truths)
-            if np.isfinite(bound):  # else the convex solver has no dual
-                bound = max(bound, 0.0)  # no term of the objective is negative
-            state.dual = bound
+            # no term is negative; a convex solver without a dual has no bound
+            state.dual = max(bound, 0.0) if np.isfinite(bound) else bound
         memo.rounds.append(
             Round(
                 state.found, before, tol, solved.dual, solved.n_iter,
@@ -338,8 +337,7 @@ class CCCP(Solver):
     def export(self, state: State) -> dict[str, Any]:
         """The rounds so far, and where the next one begins; or `Runs`."""
         if isinstance(state.memo, Runs):
-            run = copy.copy(state)
-            run.memo = state.memo.memo
+            run = replace(state, memo=state.memo.memo)
             return {"runs": export_runs(self, state.memo), "run": self.export(run)}
         memo: CCCPMemo = state.memo
         return {
@@ -384,8 +382,7 @@ class CCCP(Solver):
                 callback=callback, pulse=pulse,
             )  # fmt: skip
         self.refuse(problem, objective)
-        stored: Any = checkpoint
-        stored = stored and RunCheckpoint(stored, self, problem, objective)
+        stored: Any = checkpoint and RunCheckpoint(checkpoint, self, problem, objective)
         if stored and stored.result is not None:
             return stored.result
         runs, limit = [self._run(r) for r in range(self.restarts)], self.time_limit

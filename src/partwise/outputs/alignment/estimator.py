@@ -53,9 +53,8 @@ class SequenceAligner(PartlyLabelledEstimator):
     band : int or None
         Leave out matches farther than this from the diagonal.
     start : path, SubstitutionMatrix or None
-        Substitution matrix whose scores training starts from; the path of a file in
-        NCBI's text format, as there are of BLOSUM62 and others in ``blast/matrices``
-        on NCBI's file server.
+        Substitution matrix whose scores training starts from: a file in the text
+        format of NCBI, which has BLOSUM62 and others.
         Weights are pulled towards it instead of towards zero; with unknown alignments
         it is where rounds begin, and weights are pulled towards zero.
     start_open, start_extend : float

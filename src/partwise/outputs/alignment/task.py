@@ -32,7 +32,7 @@ class AlignTask(Task):
     measures: ClassVar[tuple[str, ...]] = ("q", "q4")
 
     def __init__(self) -> None:
-        self.annotations: dict[str, dict[str, Any]] = {}
+        self.annotations: dict[str, Any] = {}  # columns of each sequence
 
     @classmethod
     def template_language(cls) -> tuple[dict[str, str], Any]:
@@ -99,11 +99,9 @@ class AlignTask(Task):
         """Measures of the scores that training started from, and of the learned."""
         if model.start is None:
             return []
-        at_start = Answers(model.at_start().predict(data.X))
-        return [
-            (name, *self.measure(data, each).values())
-            for name, each in (("start", at_start), ("learned", answers))
-        ]
+        start = Answers(model.at_start().predict(data.X))
+        both = {"start": start, "learned": answers}
+        return [(name, *self.measure(data, by).values()) for name, by in both.items()]
 
     def report_sections(
         self, model: Any, data: Data, answers: Answers
@@ -121,17 +119,16 @@ class AlignTask(Task):
         sections = alignment_sections(*drawn, model.matrices())
         gaps = [t for t in model.tables() if t.title.startswith("gap")]
         tables = [weight_table("Gap scores", gaps, model.weights, model.start)]
+        header = ("scores", *data.source.measures)
         if scores := self._beside_start(model, data, answers):
-            header = ("scores", *data.source.measures)
             tables.insert(0, MetricTable("Start and learned", {}, header, scores))
         return {"metrics": tables, **sections}
 
     @classmethod
     def report_facts(cls, model: Any) -> list[tuple[str, str]]:
         """The mode, and the templates."""
-        counts = model.feature_counts()
-        listed = "; ".join(f"{name} ({n:,})" for name, n in counts.items())
-        return [("Mode", model.structure.mode), ("Templates", listed)]
+        listed = [f"{name} ({n:,})" for name, n in model.feature_counts().items()]
+        return [("Mode", model.structure.mode), ("Templates", "; ".join(listed))]
 
     @classmethod
     def facts(cls, model: Any) -> dict[str, Any]:

@@ -17,12 +17,7 @@ from partwise.outputs.dependency.model import DependencyModel
 from partwise.outputs.support import support_of
 from partwise.outputs.tree_estimator import TreeParser
 from partwise.outputs.tree_learning import fit_arcs
-from partwise.parameters import (
-    ParameterError,
-    SettingsError,
-    check_not_negative,
-    check_whole,
-)
+from partwise.parameters import SettingsError, check_not_negative, check_whole
 from partwise.protocol import Floats
 from partwise.readers.trees import DependencyTree
 from partwise.structures.dependency import Arborescence
@@ -246,8 +241,8 @@ class DependencyParser(TreeParser):
         trees = tree_codes.as_trees(as_list(y))
         if self.model_.labels and not tree_codes.label_names(trees):
             if self.metric not in (None, "uas"):
-                remedy = "y has heads without labels, of which only 'uas' makes sense"
-                raise ParameterError("metric", self.metric, remedy)
+                problem = "y has heads without labels; use 'uas'"
+                raise SettingsError(f"<metric={self.metric!r}>: {problem}")
             return float(find_metric("uas").function(trees, list(self.predict(X))))
         return super().score(X, trees)
 

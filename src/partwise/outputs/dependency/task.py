@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from partwise.outputs.hidden_truths import arc_loss, filled, n_unknown
 from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing
-from partwise.outputs.tree_task import Breakdown, TreeTask
+from partwise.outputs.tree_task import TreeTask
 
 if TYPE_CHECKING:
+    from partwise.metrics.measures import Breakdown
     from partwise.report import FeatureGroup
 
 
@@ -122,10 +123,7 @@ class DependencyTask(TreeTask):
         """`given` is "head": the HEAD of the file is kept where it is there."""
         if given.lower() != "head":
             raise ValueError(f"--given {given}: the column of known heads is HEAD")
-        heads = data.source.known_heads()
-        for row in self.without_heads:
-            heads[row] = [None] * len(heads[row])
-        return heads
+        return data.source.known_heads(self.without_heads)
 
     # --------------------------------------------------------------- evaluation
 
@@ -137,22 +135,9 @@ class DependencyTask(TreeTask):
 
     def breakdowns(self, y: Sequence[Any], y_pred: Sequence[Any]) -> list[Breakdown]:
         """By relation, distance and length."""
-        from partwise import metrics
+        from partwise.metrics.measures import break_down_dependencies
 
-        rates = ("precision", "recall", "f1", "n")
-        arcs = metrics.arc_length_report(y, y_pred)
-        lengths = metrics.sentence_length_report(y, y_pred)
-        relations = metrics.relation_report(y, y_pred)
-        by_length = ("words", "uas", "las", "sentences")
-        return [
-            Breakdown("relations", "By relation", ("relation", *rates), relations),
-            Breakdown(
-                "arc_lengths", "By distance of the head", ("words apart", *rates), arcs
-            ),
-            Breakdown(
-                "sentence_lengths", "By length of the sentence", by_length, lengths
-            ),
-        ]
+        return break_down_dependencies(y, y_pred)
 
     def _n_crossing(self, data: Data, answers: Answers) -> dict[str, int]:
         """True and predicted trees with crossing arcs."""

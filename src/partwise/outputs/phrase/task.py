@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from partwise.outputs.listings import weight_listings
 from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing
-from partwise.outputs.tree_task import Breakdown, TreeTask
+from partwise.outputs.tree_task import TreeTask
 
 if TYPE_CHECKING:
+    from partwise.metrics.measures import Breakdown
     from partwise.protocol import Cuts, Floats, Ints
 
 
@@ -154,17 +155,9 @@ class PhraseTask(TreeTask):
 
     def breakdowns(self, y: Sequence[Any], y_pred: Sequence[Any]) -> list[Breakdown]:
         """By label and length."""
-        from partwise import metrics
+        from partwise.metrics.measures import break_down_phrases
 
-        rates = ("label", "precision", "recall", "f1", "n")
-        by_length = ("words", "f1", "exact", "crossing", "sentences")
-        lengths = metrics.bracket_length_report(y, y_pred)
-        return [
-            Breakdown("labels", "By label", rates, metrics.bracket_report(y, y_pred)),
-            Breakdown(
-                "sentence_lengths", "By length of the sentence", by_length, lengths
-            ),
-        ]
+        return break_down_phrases(y, y_pred)
 
     def details(self, model: Any, data: Data, answers: Answers) -> Details:
         """Also failures, and tags never seen."""

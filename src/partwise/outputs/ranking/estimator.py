@@ -19,7 +19,7 @@ from partwise.parameters import SettingsError, check_whole
 from partwise.protocol import Floats
 from partwise.structures.ranking import Ranking
 from partwise.structures.ranking.measures import PLACE_MEASURES
-from partwise.structures.ranking.queries import by_query, stacked
+from partwise.structures.ranking.queries import by_query, refuse_equal_grades, stacked
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -120,18 +120,9 @@ class Ranker(CompletingEstimator, RowEstimator):
         """
         self.check_parameters()
         X, y, groups = stacked(X, y, groups)
-        if y is not None and np.asarray(y).dtype.kind in "US":
-            grade = str(np.ravel(y)[0])
-            raise ValueError(
-                f"y: {grade!r} is a text; give numbers, the higher the better"
-            )
         X, y = self._training_rows(X, y, y_numeric=True)
         order, offset = by_query(groups, len(y))
-        lowest = np.minimum.reduceat(y[order], offset[:-1])
-        if np.array_equal(lowest, np.maximum.reduceat(y[order], offset[:-1])):
-            raise ValueError(
-                "y: no query has rows of different grades, so there is nothing to learn"
-            )
+        refuse_equal_grades(y[order], offset)
         featurizer = self._featurizer(feature_names, has_intercept=False)
         ties = "latent" if self.latent else "mean"
         structure = Ranking(self.measure, self.k, self.place_weights, ties)

@@ -8,7 +8,11 @@ from typing import Any, ClassVar, Self
 
 from partwise.outputs.hidden_truths import n_unknown
 from partwise.outputs.label_task import LabelTask
-from partwise.outputs.listings import label_details, unseen_warning
+from partwise.outputs.listings import (
+    heaviest_transitions,
+    label_details,
+    unseen_warning,
+)
 from partwise.outputs.task import Answers, Data, Details, FileOptions, Listing
 from partwise.readers.layout import Layout, find_column, read_tables, split_label
 
@@ -207,7 +211,7 @@ class TagTask(LabelTask):
         parts, listings = super().telling_parts(model, top)
         weights = model.transitions()
         if top and len(weights) > MOST_COLUMNS:
-            listings.append(_heaviest_transitions(model.states, weights, top))
+            listings.append(heaviest_transitions(model.states, weights, top))
         elif top and weights:
             table = [
                 (str(label), *("×" if w is None else f"{w:.2f}" for w in row))
@@ -229,18 +233,3 @@ class TagTask(LabelTask):
     def is_possible(self, structure: Any, output: Any) -> bool:
         """By the masks, or the lengths of segments."""
         return structure.allows(output)
-
-
-def _heaviest_transitions(states: Any, weights: Any, top: int) -> Listing:
-    """The transitions for and against which most speaks."""
-    pairs = [
-        (weight, f"{one} → {other}")
-        for one, row in zip(states, weights, strict=True)
-        for other, weight in zip(states, row, strict=False)
-    ]
-    allowed = [(weight, name) for weight, name in pairs if weight is not None]
-    title = f"heaviest of {len(allowed):,} transitions"
-    if len(allowed) < len(pairs):
-        title += f"; {len(pairs) - len(allowed):,} more are forbidden"
-    ranked = sorted(allowed, key=lambda pair: -abs(pair[0]))[: 4 * top]
-    return Listing(title, (), [(f"{weight:+.4f}", name) for weight, name in ranked])

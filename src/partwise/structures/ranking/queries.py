@@ -11,8 +11,16 @@ from partwise.bounds import check_sparse
 from partwise.protocol import Ints
 
 
+def _check_grades(y: Any) -> None:
+    """Refuse texts in the place of grades, whose order nobody can know."""
+    if y is not None and np.asarray(y).dtype.kind in "US":
+        grade = str(np.ravel(y)[0])
+        raise ValueError(f"y: {grade!r} is a text; give numbers, the higher the better")
+
+
 def stacked(X: Any, y: Any, groups: Any) -> tuple[Any, Any, Any]:
     """Lists with one item per query as one matrix, one array and query numbers."""
+    _check_grades(y)
     if not isinstance(X, list) or not len(X) or not hasattr(X[0], "shape"):
         return X, y, groups
     if groups is not None:
@@ -52,3 +60,12 @@ def by_query(groups: Any, n: int) -> tuple[Ints, Ints]:
         )
     _, query, size = np.unique(groups, return_inverse=True, return_counts=True)
     return np.argsort(query, kind="stable"), np.append(0, np.cumsum(size))
+
+
+def refuse_equal_grades(grades: Any, offset: Ints) -> None:
+    """Refuse queries, one after the other, of which none has different grades."""
+    lowest = np.minimum.reduceat(grades, offset[:-1])
+    if np.array_equal(lowest, np.maximum.reduceat(grades, offset[:-1])):
+        raise ValueError(
+            "y: no query has rows of different grades, so there is nothing to learn"
+        )
