@@ -114,6 +114,10 @@ def test_labels_of_other_nodes():
     assert "no label for node 'c'" in refused(labeler.fit, [graph], [missing])
     extra = labels | {"d": "u"}
     assert "graph 0 has no node 'd'" in refused(labeler.fit, [graph], [extra])
+    with pytest.warns(UserWarning, match="class_weight=: 'w' is no label of y; there"):
+        GraphLabeler(max_iter=3, class_weight={"w": 2.0}).fit([graph], [labels])
+    message = refused(GraphLabeler(cost={("u", "v"): 2.0}).fit, [graph], [labels])
+    assert message.endswith("or give a matrix")
     labeler.fit([graph] * 3, [labels] * 3)
     assert labeler.predict([graph], given=[{"b": "v"}])[0][1] == "v"
 
@@ -168,6 +172,9 @@ def test_rows_without_a_class(kind):
     X, y = toy_points(10)
     labels = [*y[:4], None, *y[5:]]
     assert "y: row 4 is None; leave out rows" in refused(kind().fit, X, labels)
+    if kind is TaxonomyClassifier:
+        sets = kind(multiple=True, parents="/")
+        assert "y: row 4 is None; leave out rows" in refused(sets.fit, X, labels)
 
 
 def test_constraints_that_are_none(parser):
@@ -193,6 +200,14 @@ def test_given_labels(tagger):
     assert message == "given: sequence 0 is 'O'; give a list of labels"
     message = refused(tagger.calibrate, X, [None, y[1]])
     assert message == "y: sequence 0 is None; give a list of labels"
+
+
+def test_given_heads(parser):
+    X, y = toy_dependencies(3)
+    free = parser.predict(X)
+    known = parser.predict(X, given=[None, y[1].heads, None])
+    assert list(known[1].heads) == list(y[1].heads)
+    assert known[0] == free[0] and known[2] == free[2]
 
 
 # ------------------------------------------------------------------- what is meant

@@ -221,8 +221,8 @@ class SavedEstimator(StructuredEstimator):
     def predict_topk(self, X: Any, k: int) -> np.ndarray:
         """The k best outputs of each example, best first, as (output, score) pairs.
 
-        Scores are log-probabilities of a model that was trained with ``loss="log"``,
-        or calibrated.
+        At most 100,000 of them. Scores are log-probabilities of a model that was
+        trained with ``loss="log"``, or calibrated.
         """
         self._check_fitted()
         return as_object_array(

@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from partwise.outputs.estimator import as_object_array
 from partwise.outputs.multiclass.estimator import MulticlassClassifier
+from partwise.outputs.row_refusals import refuse_missing
 from partwise.outputs.rows import RowFeatureScoring
 from partwise.outputs.taxonomy.model import NodeSetModel, TaxonomyModel
 from partwise.parameters import SettingsError, level_of_caller, worded_warning
@@ -144,6 +145,7 @@ class TaxonomyClassifier(MulticlassClassifier):
     def _fit_sets(self, X: Any, y: Any, weight: Any, names: Any) -> Self:
         self.check_parameters()
         is_one = (str, int, float, np.generic)
+        refuse_missing(y)
         y = [[row] if isinstance(row, is_one) else list(row) for row in y]
         X, _ = self._training_rows(X, np.zeros(len(y)))
         labels = sorted({name for row in y for name in row})

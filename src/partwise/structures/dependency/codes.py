@@ -208,7 +208,7 @@ def warn_of_crossing(y: Sequence[DependencyTree]) -> None:
         warnings.warn(worded_warning(UserWarning, text), stacklevel=4)
 
 
-def known_heads(given: Sequence[Sequence[int | None]], offset: Ints) -> Ints:
+def known_heads(given: Sequence[Sequence[int | None] | None], offset: Ints) -> Ints:
     """Heads that a user gives for all words; −1 where there is none."""
     if len(given) != len(offset) - 1:
         raise ValueError(
@@ -217,6 +217,8 @@ def known_heads(given: Sequence[Sequence[int | None]], offset: Ints) -> Ints:
     fixed = []
     for row, heads in enumerate(given):
         n = int(offset[row + 1] - offset[row])
+        if heads is None:  # nothing is known of it
+            heads = [None] * n
         if len(heads) != n:
             raise ValueError(f"given: sentence {row} has another length than in X")
         for d, head in enumerate(heads, 1):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from partwise.features.graphs import GraphInput
-from partwise.parameters import ParameterError
+from partwise.parameters import ParameterError, warn_of_unknown
 from partwise.protocol import Floats, Ints
 
 
@@ -52,6 +52,7 @@ class NodeLabels(NamedTuple):
     def factors(self, class_weight: Any, codes: list[Ints]) -> Floats:
         """Factors of the costs of labels, (L,), by a parameter `class_weight`."""
         if isinstance(class_weight, Mapping):
+            warn_of_unknown("class_weight", class_weight, self.labels)
             return np.array([class_weight.get(label, 1.0) for label in self.labels])
         if class_weight != "balanced":
             raise ParameterError(

@@ -209,6 +209,6 @@ def token_loss(cost: Any) -> TokenLoss:
     """The loss that a chain's `cost` stands for: a name, a matrix or a `TokenLoss`."""
     if isinstance(cost, TokenLoss):
         return cost
-    if isinstance(cost, str | Loss):
+    if isinstance(cost, str | Loss | Mapping):
         return loss_named(cost, TOKEN_LOSSES, " or give a matrix")
     return CostMatrix(cost)
