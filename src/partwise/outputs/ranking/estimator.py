@@ -84,7 +84,9 @@ class Ranker(CompletingEstimator, RowEstimator):
         super().check_parameters()
         check_whole("k", self.k, 1)
         if self.measure == "precision_at_k" and self.k is None:
-            raise SettingsError("<measure='precision_at_k'> needs <k=>, the places")
+            raise SettingsError(
+                "<measure='precision_at_k'> needs <k=>, how many places count"
+            )
         if self.latent and self.measure not in ("precision_at_k", "ndcg"):
             raise SettingsError(
                 f"<measure={self.measure!r}> does not depend on the order of equal "
