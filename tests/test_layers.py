@@ -88,6 +88,7 @@ LIKE = {
         "estimator",
     ),
     "row_task": "task",
+    "tree_task": "task",
     "listings": "report",
     "progress": "estimator",
     "early_stop": "estimator",

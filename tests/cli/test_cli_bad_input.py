@@ -467,3 +467,13 @@ def test_empty_names_of_files_are_refused_before_any_work(run, toys, tmp_path):
     assert_refused(done, "--model '': give the name of a file")
     assert "iteration" not in done.err
     assert_refused(run("train", "tag", "", "--model", tmp_path / "m"), "'': no such")
+
+
+def test_lists_of_numbers(run, tmp_path):
+    data, model = tmp_path / "queries", tmp_path / "m"
+    data.write_text("2 qid:1 1:1\n1 qid:1 1:0.5\n0 qid:1 1:0\n")
+    train = ("train", "rank", data, "--model", model, "--measure", "ndcg")
+    assert_refused(run(*train, "--place-weights", "1,x"), "'1,x'", "1,0.5,0.25")
+    assert run(*train, "--place-weights", "1,0.5,0.2").code == 0
+    weights = partwise.load(model).structure.place_weights
+    np.testing.assert_allclose(weights, [1, 0.5, 0.2])

@@ -215,12 +215,19 @@ class ListOption(NamedTuple):
     example: str
     more: str
     n_words: int  # of each item; pairs are lists of two
+    what: str  # an item is
+    item: Callable[[str], Any] = str
 
 
 LISTS = {  # by the types in docstrings
-    "list of str": ListOption("NAMES", "a_start,b_end", "", 1),
+    "list of str": ListOption("NAMES", "a_start,b_end", "", 1, "a name"),
+    "list of float": ListOption("NUMBERS", "1,0.5,0.25", "", 1, "a number", float),
     "list of (label, label)": ListOption(
-        "PAIRS", "'O I-PER, none I-PER'", ", none for the outside of a sentence", 2
+        "PAIRS",
+        "'O I-PER, none I-PER'",
+        ", none for the outside of a sentence",
+        2,
+        "two labels",
     ),
 }
 
@@ -232,14 +239,16 @@ def _list_parser(listed: ListOption) -> Callable[[str], Any]:
         if not isinstance(text, str):  # a default
             return text
         items = [item.split() for item in text.split(",")]
-        if any(len(item) != listed.n_words for item in items):
-            what = "a name" if listed.n_words == 1 else "two labels"
+        try:
+            if any(len(item) != listed.n_words for item in items):
+                raise ValueError
+            if listed.n_words == 1:
+                return [listed.item(item[0]) for item in items]
+        except ValueError:
             raise typer.BadParameter(
-                f"{text!r} has an item between commas that is not {what}; write it as "
-                f"in {listed.example}."
-            )
-        if listed.n_words == 1:
-            return [item[0] for item in items]
+                f"{text!r} has an item between commas that is not {listed.what}; write "
+                f"it as in {listed.example}."
+            ) from None
         return [
             tuple(None if word.lower() == NONE else word for word in item)
             for item in items

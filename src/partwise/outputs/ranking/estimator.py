@@ -39,7 +39,7 @@ class Ranker(CompletingEstimator, RowEstimator):
         Weight of the losses; by default ten times the number of queries.
     k : int or None
         Places that NDCG (by default all) and precision at k look at.
-    place_weights : array, callable or None
+    place_weights : list of float or None
         What ndcg and precision_at_k weigh the features of a place with, see `Ranking`.
         Numbers that do not rise, of the first k places or all, or a function of the
         place 1, 2, …; by default the discounts of the measure, which are searched by

@@ -111,6 +111,12 @@ class LatentRankingProblem(ForkedTruths, RankingProblem):
 
     truth_fields = ("truth",)
 
+    def fork(self) -> Any:
+        """The same queries with completions of their own, for one thread."""
+        fork = super().fork()
+        fork.truth_code = self.truth_code.copy()
+        return fork
+
     def complete(self, model: Floats) -> Cuts:
         """Order equal rows by their scores; the old truths of queries that changed."""
         return self._complete_by(self.scores(model))
